@@ -39,11 +39,11 @@ serve: ## run the scheduler with that cluster, sixty times as fast as real; the 
 
 # What is played with the race detector, since it starts goroutines or its tests do; with it all
 # takes ten times as long. internal/tidy reads this line and sees that no other package does so.
-RACED := /narwhal/(cmd/narwhal|docs/example(/manager)?|pkg/(accounting|archive|events|metrics|recording(/moment)?|scheduler(/schedulertest)?|server|simulator/live|webservice(/object)?|internal/flight))$$
+RACED := /narwhal/(cmd/narwhal|docs/example(/manager)?|pkg/(accounting|archive|core/worlds|events|metrics|recording(/moment)?|scheduler(/schedulertest)?|server|simulator/live|webservice(/(client|dashboard|object))?|internal/flight))$$
 
 # Those of them with large tests that need no goroutines: -short skips these with the race
 # detector, and make test-long plays them without it.
-LARGE := /narwhal/pkg/(archive|events|scheduler|server)$$
+LARGE := /narwhal/pkg/(archive|core/worlds|events|scheduler|server)$$
 
 # The nested modules that are played with the race detector. They have goroutines and compile
 # in seconds with it. What imports Kubernetes or a whole other core would take minutes. Their
@@ -71,20 +71,22 @@ test test-long: export GOGC ?= 800
 test test-long: export GORACE ?= atexit_sleep_ms=20
 test test-long: export GOFLAGS := $(strip $(shell $(GO) env GOFLAGS) '-gcflags=$(OWN)/...=-dwarf=false -l' '-gcflags=$(OWN)/pkg/events=-dwarf=false')
 test: export SHORT := -short
-test: ## run most tests, in four minutes, with the race detector where there are goroutines
-	@$(missing)
+test: missing ## run most tests, in four minutes, with the race detector where there are goroutines
 	@$(MAKE) --no-print-directory -k -j3 test-raced test-plain test-browser test-kubernetes
 	@echo "make test: passed; make test-long plays the long ones and the other modules, too"
 
-test-long: ## run all tests of all modules, in a quarter of an hour
-	@$(missing)
+test-long: missing ## run all tests of all modules, in a quarter of an hour
 	@$(MAKE) --no-print-directory -k -j3 test-raced test-plain test-browser e2e-short test-kubernetes
 
 # missing says what is not played on this machine.
-define missing
-$(if $(RACE),,echo "no C compiler ($(CC)) was found, so the tests run WITHOUT the race detector; install gcc or clang for it";)
-$(if $(BROWSER),,echo "no browser (chromium-headless-shell, chromium, google-chrome) was found, so the tests of the dashboard are SKIPPED; install the package chromium-headless-shell for them";)
-endef
+.PHONY: missing
+missing:
+ifeq ($(RACE),)
+	@echo "no C compiler ($(CC)) was found, so the tests run WITHOUT the race detector; install gcc or clang for it"
+endif
+ifeq ($(BROWSER),)
+	@echo "no browser (chromium-headless-shell, chromium, google-chrome) was found, so the tests of the dashboard are SKIPPED; install the package chromium-headless-shell for them"
+endif
 
 # test-modules plays the nested modules that are named, without the race detector, but for what
 # test-browser and e2e-short play.
@@ -127,6 +129,8 @@ test-browser: test-built
 	@echo "== pkg/webservice/acceptance/browser"
 	@cd pkg/webservice/acceptance && $(GO) test -vet=off -timeout 20m $(SHORT) $(TESTFLAGS) ./browser
 
+# -count=1 since the scheduler is a program that the test builds: go test does not see when
+# it changes.
 .PHONY: e2e-short
 e2e-short: ## play the shortest scenarios that show the whole chain, in half a minute, if make e2e has built a real API server
 	@cd pkg/kubernetes && missing=$$($(GO) run ./e2e/programs/build -missing) && \

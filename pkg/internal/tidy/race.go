@@ -11,7 +11,7 @@ import (
 const racedIs = "RACED :="
 
 // notRaced is what other packages and their tests must not have, as the race detector does not see them: goroutines, or
-// tests that run beside each other. Those of the core may: partitions share nothing, which tests of the scheduler see.
+// tests that run beside each other.
 func notRaced(t *tree, found report) {
 	raced := t.expression(racedIs, found)
 	if raced == nil {
@@ -29,7 +29,7 @@ func notRaced(t *tree, found report) {
 			case *ast.ChanType:
 				found(f.path, f.line(n), "uses a channel, %s", why)
 			case *ast.CallExpr:
-				if s, ok := n.Fun.(*ast.SelectorExpr); ok && s.Sel.Name == "Parallel" && f.test && !f.within(core) {
+				if s, ok := n.Fun.(*ast.SelectorExpr); ok && s.Sel.Name == "Parallel" && f.test {
 					found(f.path, f.line(n), "runs beside other tests, %s", why)
 				}
 			}

@@ -222,7 +222,7 @@ func f(a, b, c, d, e int) {}
 `))
 	files["pkg/yunikorn/pkg/types/a.go"] = "// Package types is named so elsewhere.\npackage types\n"
 	files["Makefile"] = "RACED := /narwhal/pkg/simulator/live$$\n"
-	files["pkg/core/a_test.go"] = "package core\n\nfunc f(t tests) { t.Parallel() }\n"
+	files["pkg/simulator/live/a_test.go"] = "package live\n\nfunc f(t tests) { t.Parallel() }\n"
 	files["pkg/nested/go.mod"] = "module nested\n"
 	files["pkg/nested/a_test.go"] = "package nested\n\nfunc f() { go f() }\n"
 	files["pkg/simulator/live/a.go"] = "// Package live is concurrent.\npackage live\n\nimport _ \"sync\"\n\nfunc f() { go f() }\n"
